@@ -298,9 +298,10 @@ def are_short_rows(outer: Sequence[Node], stages: Sequence[StagePlan]) -> bool:
     dear = any(node.op == "apply" and steps(node.args[0]) >= CALL and not node.axes.isdisjoint(stage.inner)
                and any(x.op == "load" or x.op == "local" or x in outer for x in walk([node]))
                for stage in stages for node in walk(task.value for task in stage.tasks))
-    in_registers = all(
-        are_turned(node, outer[-1], stage.inner) for stage in stages for node in walk(computed([stage]))
-        if node.op == "load" and node.args[0].space != "row" and not node.axes.isdisjoint(stage.inner))
+    of_rows = [(node, stage) for stage in stages for node in walk(computed([stage]))
+               if node.op == "load" and node.args[0].space != "row" and not node.axes.isdisjoint(stage.inner)]
+    in_registers = bool(of_rows) and any(task.root.combine for task in tasks) and all(
+        are_turned(node, outer[-1], stage.inner) for node, stage in of_rows)
     if max(sizes) in WHOLE and (dear or not in_registers):
         return False
     is_shorter, only_folds = max(sizes) < LONGER, all(task.root.combine or not stage.inner
