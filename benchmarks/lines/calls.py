@@ -116,11 +116,36 @@ def _first_deep(jax, jnp, constant):
     return lambda x: gradient(params, jnp.concatenate([x, x]))
 
 
+def _block(jax, jnp, params, x):
+    """One block of a transformer: x: f32[16, 32], four heads."""
+    def norm(x):
+        return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+
+    q, k, v = ((norm(x) @ params[name]).reshape(16, 4, 8).transpose(1, 0, 2) for name in "qkv")
+    weights = jax.nn.softmax(jnp.where(jnp.tri(16) > 0, q @ k.transpose(0, 2, 1), -1e9))
+    x = x + (weights @ v).transpose(1, 0, 2).reshape(16, 32) @ params["o"]
+    return x + jax.nn.gelu(norm(x) @ params["up"]) @ params["down"]
+
+
+def _first_block(jax, jnp, constant):
+    shapes = {**dict.fromkeys("qkvo", (32, 32)), "up": (32, 128), "down": (128, 32)}
+    params = {name: jnp.ones(shape) * 0.1 for name, shape in shapes.items()}
+
+    def loss(params, x):
+        return jnp.sum(_block(jax, jnp, params, x) * constant)
+    gradient = jax.jit(jax.grad(loss))
+    return lambda x: gradient(params, jnp.tile(x, (16, 4)))
+
+
 add(Line("first call in a running process: x+1", 0.8, EIGHT,
          _first_jax(lambda jax, jnp, c: jax.jit(lambda x: x + c)), compare=False))
 add(Line("first call in a running process: sum of x*c", 0.8, EIGHT,  # the smallest that has to be compiled
          _first_jax(lambda jax, jnp, c: jax.jit(lambda x: jnp.sum(x * c))), compare=False))
 add(Line("first call in a running process: MLP step", 0.6, EIGHT, _first_jax(_first_mlp), compare=False))
 add(Line("first call in a running process: gradient of 20 layers", 0.6, EIGHT, _first_jax(_first_deep), compare=False))
+add(Line("first call in a running process: softmax", 0.8, EIGHT,
+         _first_jax(lambda jax, jnp, c: jax.jit(lambda x: jax.nn.softmax(jnp.tile(x, (64, 2)) * c))), compare=False))
+add(Line("first call in a running process: gradient of a transformer block", 0.6, EIGHT, _first_jax(_first_block),
+         compare=False))
 add(Line("first call in a running process: chain of 1000", 0.6, EIGHT,
          _first_jax(lambda jax, jnp, c: jax.jit(lambda x: _long(jnp, x * c, 1000))), compare=False))
