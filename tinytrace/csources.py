@@ -3,8 +3,10 @@
 They are embedded in the extension module when it is built, so nothing here opens a file; `csrc/embedded.txt` has
 their list. Nothing here asks what C means: a line above each math function states what must be known of it.
 
-    /* tt: NAME; needs: NAMES; long */     the functions that it calls; is it elementwise and long?
-    /* tt: NAME; needs: NAMES; of rows */  is it of whole rows, and longer than most programs that call it?
+    /* tt: NAME; needs: NAMES; WORDS */    the functions that it calls, and what is true of it besides:
+                                           `long`: it is elementwise, and that; `of rows`: of whole rows, and longer
+                                           than most programs that call it; `chooses`: by conditions of which one
+                                           depends on another
     /* tt: what follows is written for doubles too */
     /* tt: what follows is for programs that ask their host for something */
 """
@@ -145,7 +147,6 @@ def is_long(name: str) -> bool:
     return function is not None and function.is_long
 
 
-@cache
 def chooses_among_choices(name: str) -> bool:
     """Does this math function itself choose by conditions of which one depends on another?
 
@@ -153,7 +154,7 @@ def chooses_among_choices(name: str) -> bool:
     (True, False)
     """
     function = _functions().get(name)
-    return function is not None and _SEVERAL_CONDITIONS.search(function.text.partition(_INLINED)[2]) is not None
+    return function is not None and _CHOOSES in function.words
 
 
 @cache
@@ -181,7 +182,7 @@ def _called(function: MathFunction, name: str, times: int, is_for_few: bool) -> 
     One of rows is better off inlined, where the length of a row is known: it is 0.6 to 0.8 of the time. But it takes
     the compiler longer than all the rest of most programs, so those that need it for few elements are linked to it.
     """
-    if is_for_few and function.kind == _OF_ROWS:
+    if is_for_few and _OF_ROWS in function.words:
         defined = function.text
     elif times >= OFTEN and function.is_long:
         lanes = "4" if f"{_INLINED}double" in function.text else "8"
@@ -210,13 +211,13 @@ class MathFunction(NamedTuple):
 
     text: str
     needs: tuple[str, ...]
-    kind: str = ""
-    """What its heading says of it: one of the following, or nothing."""
+    words: tuple[str, ...] = ()
+    """What its heading says of it besides."""
 
     @property
     def is_long(self) -> bool:
         """Is it elementwise, and long enough to stay a function where it is called often?"""
-        return self.kind == _LONG
+        return _LONG in self.words
 
 
 _own_functions: dict[str, MathFunction] = {}
@@ -228,8 +229,9 @@ def _functions() -> dict[str, MathFunction]:
     found = {}
     for source in math_source().values():
         _, *pieces = _HEADING.split(source)
-        for name, needs, kind, text in zip(*(pieces[k::4] for k in range(4)), strict=True):
-            found[name] = MathFunction(text.strip() + "\n", tuple(needs.replace(",", " ").split()), kind or "")
+        for name, needs, words, text in zip(*(pieces[k::4] for k in range(4)), strict=True):
+            found[name] = MathFunction(text.strip() + "\n", tuple(needs.replace(",", " ").split()),
+                                       tuple((words or "").strip().split(", ")))
     order: dict[str, MathFunction] = {}
     for name in found:
         _place(name, found, order)
@@ -246,10 +248,9 @@ def _place(name: str, found: dict[str, MathFunction], order: dict[str, MathFunct
 
 _LINKED = re.compile(r"#ifn?def TT_LINKED_MATH /\* (\w+)[^*]*\*/")
 _UNROLLED = re.compile(r"#pragma GCC unroll (\d+)\n    for [^\n]*\{\n(.*?)    \}", re.DOTALL)
-_SEVERAL_CONDITIONS = re.compile(r"\?[^;]*\?|\) == \(")
 _INCLUDED = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 _INLINED = "static inline "
-_LONG, _OF_ROWS = "long", "of rows"
+_LONG, _OF_ROWS, _CHOOSES = "long", "of rows", "chooses"
 _DECLARED = '__attribute__((const, simd("notinbranch"), visibility("hidden")))\n'
 _HIDDEN = '__attribute__((visibility("hidden")))\n'
 _STAYS = """#ifdef __clang__
@@ -265,7 +266,7 @@ static __attribute__((noinline, const))
 """What a long function begins with where it is called often; LANES: of its type, in 256 bits."""
 _FOR_DOUBLES_TOO = "/* tt: what follows is written for doubles too */\n"
 _FOR_THOSE_WHO_ASK = "/* tt: what follows is for programs that ask their host for something */\n"
-_HEADING = re.compile(r"/\* tt: (\w+); needs: ([^*;]*)(?:; (long|of rows) )?\*/\n")  # five times as fast as with a ^
+_HEADING = re.compile(r"/\* tt: (\w+); needs: ([^*;]*)(?:; ([^*;]+))?\*/\n")  # five times as fast as with a ^
 
 
 @cache

@@ -20,7 +20,7 @@ static inline uint32_t tt_f32_to_f8(float x, uint32_t mantissa, uint32_t bias, u
     return bits > most ? beyond : bits;
 }
 
-/* tt: tt_f8_e5m2_to_f32; needs: tt_f8_to_f32, tt_bits_f32, tt_float_f32 */
+/* tt: tt_f8_e5m2_to_f32; needs: tt_f8_to_f32, tt_bits_f32, tt_float_f32; chooses */
 /* The upper half of a float16: with infinities, and NaN above them. */
 static inline float tt_f8_e5m2_to_f32(uint8_t x) {
     uint32_t bits = tt_bits_f32(tt_f8_to_f32(x, 2, 15)), size = x & 0x7Fu;
@@ -76,7 +76,7 @@ static inline float tt_f8_e5m2fnuz_to_f32(uint8_t x) { return tt_f8_unsigned_zer
 /* tt: tt_f32_to_f8_e5m2fnuz; needs: tt_unsigned_zero_f8 */
 static inline uint8_t tt_f32_to_f8_e5m2fnuz(float x) { return tt_unsigned_zero_f8(x, 2, 16); }
 
-/* tt: tt_nextafter_f8; needs:  */
+/* tt: tt_nextafter_f8; needs: ; chooses */
 /* As tt_nextafter_f32, on the bits of x and y, which are the floats `from` and `to`. */
 static inline uint8_t tt_nextafter_f8(uint32_t x, uint32_t y, float from, float to, uint32_t below_least) {
     uint32_t away = (from < to) == (from > 0.0f);

@@ -132,7 +132,7 @@ static inline float tt_erfc_f32(float x) {
     return (float)__builtin_fabs(from - power * p);
 }
 
-/* tt: tt_erfc_short_f32; needs: tt_exp_f32, tt_fma_f32; long */
+/* tt: tt_erfc_short_f32; needs: tt_exp_f32, tt_fma_f32; long, chooses */
 /* For float16 and bfloat16, whose squares are floats: exp(-x**2) p / (3 + x) in single precision, with a polynomial of
    degree 7 in t = (x - 3) / (x + 3), error 2**-22.9. Rounded to either it is the nearest for all numbers but two. */
 static inline float tt_erfc_short_f32(float x) {

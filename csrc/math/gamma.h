@@ -2,7 +2,7 @@
    which fewer digits are computed. There even and odd powers of a polynomial are summed apart, and nothing that takes
    long waits for another: a CPU looks some hundreds of instructions ahead, which is one vector of elements here. */
 
-/* tt: tt_lgamma_f64; needs: tt_log_f64, tt_sin_turned_f64, tt_fma_f64; long */
+/* tt: tt_lgamma_f64; needs: tt_log_f64, tt_sin_turned_f64, tt_fma_f64; long, chooses */
 /* From 8 on Stirling's series; between 1.5 and 2.5 a polynomial, d q(d) with d = x - 2, so that the zeros at 1 and 2
    are exact; elsewhere above 1/2 the recurrence log gamma(x + 1) = log gamma(x) + log x leads there; below 1/2 the
    reflection gamma(x) gamma(1 - x) = pi / sin(pi x). Within 4 ulp above 1/2; an absolute 1e-15 near the zeros below. */
@@ -196,7 +196,7 @@ static inline double tt_pow_short_f64(double x, double y) {
     return x < 0.0 ? negative : power;
 }
 
-/* tt: tt_zeta_by_f64; needs: tt_pow_f64, tt_pow_short_f64, tt_fma_f64 */
+/* tt: tt_zeta_by_f64; needs: tt_pow_f64, tt_pow_short_f64, tt_fma_f64; chooses */
 /* Hurwitz's zeta function, the sum of (q + k)**-x: ten terms, then the Euler-Maclaurin series for the rest. */
 static inline double tt_zeta_by_f64(double x, double q, int is_short) {
     static const double bernoulli[] = { /* B(2 k) / (2 k)! */

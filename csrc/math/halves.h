@@ -235,7 +235,7 @@ static inline void tt_narrow_bf16(uint16_t *restrict to, const float *restrict f
         to[i] = tt_plain_to_bf16(from[i]);
 }
 
-/* tt: tt_nextafter_bf16; needs: tt_bits_f32, tt_float_f32 */
+/* tt: tt_nextafter_bf16; needs: tt_bits_f32, tt_float_f32; chooses */
 /* As tt_nextafter_f32, in steps of a bfloat16's last bit. */
 static inline float tt_nextafter_bf16(float x, float y) {
     uint32_t bits = tt_bits_f32(x), step = 0x10000u;
@@ -245,7 +245,7 @@ static inline float tt_nextafter_bf16(float x, float y) {
     return (x != x) | (y != y) ? x + y : result;
 }
 
-/* tt: tt_nextafter_f16; needs: tt_bits_f32, tt_float_f32; long */
+/* tt: tt_nextafter_f16; needs: tt_bits_f32, tt_float_f32; long, chooses */
 /* As tt_nextafter_f32, in steps of a float16's last bit: of the smallest one below 2**-14; beyond 65504 lies infinity. */
 static inline float tt_nextafter_f16(float x, float y) {
     float size = __builtin_fabsf(x);

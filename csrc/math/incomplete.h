@@ -122,7 +122,7 @@ static inline double tt_gamma_short_f64(double a, double x) {
 }
 
 /* tt: tt_gamma_p_f64; needs: tt_gamma_high_f64, tt_gamma_is_short_f64, tt_gamma_low_f64, tt_gamma_short_f64,
-   tt_gamma_weight_f64; long */
+   tt_gamma_weight_f64; long, chooses */
 /* P(a, x) for all a and x; then Q. */
 static inline double tt_gamma_p_f64(double a, double x, double small) {
     if (a > 0.0 && x > 0.0 && x < __builtin_inf()) {
@@ -187,7 +187,7 @@ static inline float tt_igamma_grad_a_f32(float a, float x) { return (float)tt_ga
 /* tt: tt_random_gamma_grad_f32; needs: tt_gamma_sample_grad_f64; long */
 static inline float tt_random_gamma_grad_f32(float a, float x) { return (float)tt_gamma_sample_grad_f64(a, x, 1e-11); }
 
-/* tt: tt_betainc_f64; needs: tt_exp_f64, tt_lgamma_f64, tt_log1p_f64, tt_log_f64, tt_fma_f64; long */
+/* tt: tt_betainc_f64; needs: tt_exp_f64, tt_lgamma_f64, tt_log1p_f64, tt_log_f64, tt_fma_f64; long, chooses */
 /* The continued fraction of DLMF 8.17.22 by Lentz's method, which converges fast for small x; for large x
    I(a, b, x) = 1 - I(b, a, 1 - x). */
 static inline double tt_betainc_f64(double a, double b, double x) {

@@ -28,7 +28,7 @@ static inline int64_t tt_min_i64(int64_t x, int64_t y) { return x < y ? x : y; }
 /* tt: tt_min_u64; needs:  */
 static inline uint64_t tt_min_u64(uint64_t x, uint64_t y) { return x < y ? x : y; }
 
-/* tt: tt_div_i32; needs:  */
+/* tt: tt_div_i32; needs: ; chooses */
 /* The quotient of doubles truncates to the right integer: 53 bits hold every quotient of 32 bits apart from the next.
    2**31, the one result that does not fit, is that of a division by -1, and without AVX-512 vectors of doubles become
    integers of 32 bits alone. */
@@ -47,7 +47,7 @@ static inline uint32_t tt_div_u32(uint32_t x, uint32_t y) {
     return y == 0 ? 0xFFFFFFFFu : quotient;
 }
 
-/* tt: tt_div_i64; needs:  */
+/* tt: tt_div_i64; needs: ; chooses */
 /* The processor divides; x / -1 is -x, which wraps. */
 static inline int64_t tt_div_i64(int64_t x, int64_t y) {
     if (__builtin_constant_p(y) && y != 0 && y != -1) return x / y;
@@ -74,7 +74,7 @@ static inline int64_t tt_rem_i64(int64_t x, int64_t y) { return x - tt_div_i64(x
 /* tt: tt_rem_u64; needs: tt_div_u64 */
 static inline uint64_t tt_rem_u64(uint64_t x, uint64_t y) { return x - tt_div_u64(x, y) * y; }
 
-/* tt: tt_reciprocal_u32; needs:  */
+/* tt: tt_reciprocal_u32; needs: ; chooses */
 /* What divides by `y` without dividing: 2**width * (2**bits - y) / y + 1, for the least 2**bits that is not below `y`. T.
    Granlund and P. L. Montgomery, "Division by invariant integers using multiplication" (1994). 0 is taken for 1. */
 static inline uint32_t tt_reciprocal_u32(uint32_t y) {
@@ -82,7 +82,7 @@ static inline uint32_t tt_reciprocal_u32(uint32_t y) {
     return (uint32_t)(((((uint64_t)1 << bits) - divisor) << 32) / divisor) + 1;
 }
 
-/* tt: tt_reciprocal_u64; needs:  */
+/* tt: tt_reciprocal_u64; needs: ; chooses */
 static inline uint64_t tt_reciprocal_u64(uint64_t y) {
     uint64_t divisor = y == 0 ? 1 : y, bits = divisor == 1 ? 0 : 64 - (uint64_t)__builtin_clzll(divisor - 1);
     uint64_t rest = (bits == 64 ? 0 : (uint64_t)1 << bits) - divisor, quotient = 0;
@@ -143,7 +143,7 @@ static inline int32_t tt_div_by_i32(int32_t x, int32_t y, uint32_t reciprocal) {
     return y == 0 ? -1 : (int32_t)((size ^ sign) - sign);
 }
 
-/* tt: tt_div_by_i64; needs: tt_share_u64 */
+/* tt: tt_div_by_i64; needs: tt_share_u64; chooses */
 static inline int64_t tt_div_by_i64(int64_t x, int64_t y, uint64_t reciprocal) {
     uint64_t sign_x = x < 0 ? ~(uint64_t)0 : 0, sign_y = y < 0 ? ~(uint64_t)0 : 0, sign = sign_x ^ sign_y;
     uint64_t size = tt_share_u64(((uint64_t)x ^ sign_x) - sign_x, ((uint64_t)y ^ sign_y) - sign_y, reciprocal);

@@ -61,7 +61,7 @@ static inline float tt_atan_f32(float x) {
     return __builtin_copysignf(y, x);
 }
 
-/* tt: tt_atan2_f32; needs: tt_atan_core_f32; long */
+/* tt: tt_atan2_f32; needs: tt_atan_core_f32; long, chooses */
 /* The angle of the point (x, y): the arc tangent of the smaller coordinate by the larger, put into its octant.
    Equal infinities count as equal, two zeros as 0 / 1. The result within 2 ulp. */
 static inline float tt_atan2_f32(float y, float x) {
@@ -120,7 +120,7 @@ static inline double tt_acos_f64(double x) {
     return size > 0.5 ? end : middle;
 }
 
-/* tt: tt_atan_ratio_f64; needs: tt_fma_f64; long */
+/* tt: tt_atan_ratio_f64; needs: tt_fma_f64; long, chooses */
 /* atan(over / under) for 0 <= over <= under. Above tan(pi/8): pi/4 - atan((under - over) / (under + over)).
    Degree 25, error 2**-63.8. */
 static inline double tt_atan_ratio_f64(double over, double under) {
@@ -151,7 +151,7 @@ static inline double tt_atan_f64(double x) {
     return __builtin_copysign(y, x);
 }
 
-/* tt: tt_atan2_f64; needs: tt_atan_ratio_f64; long */
+/* tt: tt_atan2_f64; needs: tt_atan_ratio_f64; long, chooses */
 /* The result within 2 ulp. */
 static inline double tt_atan2_f64(double y, double x) {
     double width = __builtin_fabs(x), height = __builtin_fabs(y);

@@ -22,7 +22,7 @@ static inline float tt_log_sum_f32(float e, float f) {
     return __builtin_fmaf(0.6933594f, e, __builtin_fmaf(-0.5f, square, f) + p);
 }
 
-/* tt: tt_log_f32; needs: tt_bits_f32, tt_float_f32, tt_log_sum_f32; long */
+/* tt: tt_log_f32; needs: tt_bits_f32, tt_float_f32, tt_log_sum_f32; long, chooses */
 /* The result within 1.2 ulp. */
 static inline float tt_log_f32(float x) {
     float scaled = x < 0x1p-126f ? x * 0x1p23f : x;
@@ -34,7 +34,7 @@ static inline float tt_log_f32(float x) {
     return x > 0.0f ? y : x == 0.0f ? -__builtin_inff() : __builtin_nanf("");
 }
 
-/* tt: tt_log1p_f32; needs: tt_bits_f32, tt_float_f32, tt_log_sum_f32, tt_fma_f32; long */
+/* tt: tt_log1p_f32; needs: tt_bits_f32, tt_float_f32, tt_log_sum_f32, tt_fma_f32; long, chooses */
 /* Near 0: x - x**2 / 2 + x**3 N(x) / D(x) (S. Moshier, Cephes, log1p), in JAX's steps again. Elsewhere f = x / 2**e +
    (1 / 2**e - 1), where the quarters keep 1 / 2**e normal; below 0 of x as 1 + x leaves it, rounded, as in JAX, while
    above 0, where that would cost a digit, of x itself. The result within 2 ulp. */
@@ -82,7 +82,7 @@ static inline double tt_log_sum_f64(double e, double f) {
     return tt_fma_f64(e, 0.69314718036912382, -(tt_fma_f64(half, f, -tail) - f));
 }
 
-/* tt: tt_log_f64; needs: tt_exponent_f64, tt_bits_f64, tt_float_f64, tt_log_sum_f64; long */
+/* tt: tt_log_f64; needs: tt_exponent_f64, tt_bits_f64, tt_float_f64, tt_log_sum_f64; long, chooses */
 /* The result within 1 ulp. */
 static inline double tt_log_f64(double x) {
     double scaled = x < 0x1p-1022 ? x * 0x1p52 : x;
@@ -94,7 +94,7 @@ static inline double tt_log_f64(double x) {
     return x > 0.0 ? y : x == 0.0 ? -__builtin_inf() : __builtin_nan("");
 }
 
-/* tt: tt_log1p_f64; needs: tt_exponent_f64, tt_bits_f64, tt_float_f64, tt_log_sum_f64, tt_fma_f64; long */
+/* tt: tt_log1p_f64; needs: tt_exponent_f64, tt_bits_f64, tt_float_f64, tt_log_sum_f64, tt_fma_f64; long, chooses */
 /* The result within 1.5 ulp. */
 static inline double tt_log1p_f64(double x) {
     uint64_t bits = tt_bits_f64(1.0 + x) - 0x3FE6A09E667F3BCDu;

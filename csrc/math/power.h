@@ -2,7 +2,7 @@
 
    Signs and special values are those of C's pow: x**0 = 1 and 1**y = 1 even for NaN; a negative x needs a whole y. */
 
-/* tt: tt_pow_half_f32; needs:  */
+/* tt: tt_pow_half_f32; needs: ; chooses */
 /* x**y for y = k/2 with odd k, |k| <= 5: square roots and products, within 2.5 ulp. */
 static inline float tt_pow_half_f32(float x, float y) {
     const float size = __builtin_fabsf(x), power = __builtin_fabsf(y);
@@ -62,7 +62,7 @@ static inline float tt_pow_f32(float x, float y) {
     return tt_float_f32(tt_bits_f32(power) ^ sign);
 }
 
-/* tt: tt_exp_sum_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64, tt_exp_reduced_f64; long */
+/* tt: tt_exp_sum_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64, tt_exp_reduced_f64; long, chooses */
 /* exp(w + w_error) for |w| <= 1e3; 0 at -1e3, infinity at 1e3. Scaled in two steps, so that a subnormal result is rounded
    once. */
 static inline double tt_exp_sum_f64(double w, double w_error) {

@@ -25,7 +25,7 @@ static inline void tt_rng_state(const void *restrict state, void *restrict next,
     __builtin_memcpy(next, after, 16);
 }
 
-/* tt: tt_philox_bits; needs: tt_philox tt_rng_state */
+/* tt: tt_philox_bits; needs: tt_philox tt_rng_state; chooses */
 /* n numbers of `bytes` 1, 2, 4 or 8: each is what fits of a word, or two words, low first. */
 static inline void tt_philox_bits(const void *restrict state, void *restrict next, uint8_t *restrict out, int64_t n,
                                   int64_t bytes) {

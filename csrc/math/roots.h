@@ -6,7 +6,7 @@ static inline float tt_sqrt_f32(float x) { return __builtin_sqrtf(x); }
 /* tt: tt_sqrt_f64; needs:  */
 static inline double tt_sqrt_f64(double x) { return __builtin_sqrt(x); }
 
-/* tt: tt_cbrt_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64; long */
+/* tt: tt_cbrt_f64; needs: tt_bits_f64, tt_float_f64, tt_fma_f64; long, chooses */
 /* A third of the exponent, from the upper half of the bits, is right to 5 bits; each Halley step triples them. The last
    step is Newton's, with the error of the cube from fused multiply-adds. The result within 1 ulp. */
 static inline double tt_cbrt_f64(double x) {
@@ -97,7 +97,7 @@ static inline double tt_rem_f64(double x, double y) {
     return __builtin_fmod(x, y);
 }
 
-/* tt: tt_nextafter_f32; needs: tt_bits_f32, tt_float_f32 */
+/* tt: tt_nextafter_f32; needs: tt_bits_f32, tt_float_f32; chooses */
 /* Floats of one sign are ordered as their bits; from zero the way leads to the smallest float of the sign of y. */
 static inline float tt_nextafter_f32(float x, float y) {
     uint32_t bits = tt_bits_f32(x);
@@ -107,7 +107,7 @@ static inline float tt_nextafter_f32(float x, float y) {
     return (x != x) | (y != y) ? x + y : result;
 }
 
-/* tt: tt_nextafter_f64; needs: tt_bits_f64, tt_float_f64 */
+/* tt: tt_nextafter_f64; needs: tt_bits_f64, tt_float_f64; chooses */
 static inline double tt_nextafter_f64(double x, double y) {
     uint64_t bits = tt_bits_f64(x);
     uint64_t away = (x < y) == (x > 0.0);

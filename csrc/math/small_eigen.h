@@ -37,7 +37,7 @@ static inline void tt_turn_f64(double *x, double *y, double c, double s, int64_t
     }
 }
 
-/* tt: tt_eigen_of_two_f64; needs: tt_turn_f64 */
+/* tt: tt_eigen_of_two_f64; needs: tt_turn_f64; chooses */
 /* Diagonalizes ((d[0], b), (b, d[1])) and turns the two vectors of z: the larger eigenvalue, by its size, is first. */
 static inline void tt_eigen_of_two_f64(double *d, double b, double *z, int64_t n) {
     double sum = d[0] + d[1], difference = d[0] - d[1], twice = b + b;
@@ -63,7 +63,7 @@ static inline void tt_eigen_of_two_f64(double *d, double b, double *z, int64_t n
     tt_turn_f64(z, z + n, c, s, n);
 }
 
-/* tt: tt_eigen_sweep_f64; needs: tt_turn_f64 */
+/* tt: tt_eigen_sweep_f64; needs: tt_turn_f64; chooses */
 /* One iteration on rows from m back to l, one `step` apart: a rotation that the shift asks for at m, and those that bring
    what it leaves beside the three diagonals to l. */
 static inline void tt_eigen_sweep_f64(double *d, double *e, double *z, int64_t l, int64_t m, int64_t step, int64_t n) {
@@ -85,7 +85,7 @@ static inline void tt_eigen_sweep_f64(double *d, double *e, double *z, int64_t l
     e[l - (step < 0)] = g;
 }
 
-/* tt: tt_eigen_iterate_f64; needs: tt_eigen_of_two_f64, tt_eigen_sweep_f64 */
+/* tt: tt_eigen_iterate_f64; needs: tt_eigen_of_two_f64, tt_eigen_sweep_f64; chooses */
 /* Diagonalizes a tridiagonal matrix and turns the n vectors of z along; whether 30 n iterations were enough. */
 static inline int32_t tt_eigen_iterate_f64(double *d, double *e, double *z, int64_t n) {
     double last_bit = __builtin_nextafter(1, 2) - 1, tiny = __builtin_nextafter(0, 1) / last_bit, eps = last_bit / 2;

@@ -69,7 +69,7 @@ static inline struct tt_angle_f64 tt_near_turns_f64(double x) {
     return (struct tt_angle_f64){sum, error - (sum - rest), tt_bits_f64(t)};
 }
 
-/* tt: tt_quarter_turns_f64; needs: tt_angle_f64, tt_near_turns_f64, tt_far_turns_f64 */
+/* tt: tt_quarter_turns_f64; needs: tt_angle_f64, tt_near_turns_f64, tt_far_turns_f64; chooses */
 /* |x| = turns pi / 2 + rest; NaN for an infinite x. */
 static inline struct tt_angle_f64 tt_quarter_turns_f64(double x) {
     double size = __builtin_fabs(x);
@@ -105,7 +105,7 @@ static inline double tt_sin_turned_f64(double r, uint64_t turns) {
     return tt_float_f64(tt_bits_f64(y) ^ turns >> 1 << 63);
 }
 
-/* tt: tt_tan_turned_f64; needs: tt_angle_f64, tt_fma_f64 */
+/* tt: tt_tan_turned_f64; needs: tt_angle_f64, tt_fma_f64; chooses */
 /* tan(turns pi / 2 + rest): sin / cos, each as a sum of two doubles, so that only the last step rounds. */
 static inline double tt_tan_turned_f64(struct tt_angle_f64 angle) {
     double r = angle.rest;

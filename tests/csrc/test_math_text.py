@@ -12,7 +12,8 @@ from tinytrace.csources import host_source, math_functions, math_source
 from tinytrace.runtime.flags import own_flags
 from tinytrace.runtime.probe import probe
 
-HEADING = re.compile(r"^/\* tt: (\w+); needs: ([^*;]*)(?:; (long|of rows) )?\*/\n", re.MULTILINE)
+HEADING = re.compile(r"^/\* tt: (\w+); needs: ([^*;]*)(?:; ([^*;]+))?\*/\n", re.MULTILINE)
+CHOICES = re.compile(r"\?[^;]*\?|\) == \(")
 ELEMENTWISE = re.compile(r"^static inline (float|double) tt_\w+\(\1 \w+(?:, \1 \w+)*\) \{", re.MULTILINE)
 NAME = re.compile(r"\btt_\w+")
 LOOPS = {"tt_igamma", "tt_igammac", "tt_igamma_grad_a", "tt_random_gamma_grad", "tt_betainc", "tt_zeta", "tt_polygamma"}
@@ -20,10 +21,11 @@ LOOPS = {"tt_igamma", "tt_igammac", "tt_igamma_grad_a", "tt_random_gamma_grad", 
 
 
 def functions():
-    """Name, needed names, kind, and text of every function, in the order of the files."""
+    """Name, needed names, what is said besides, and text of every function, in the order of the files."""
     for source in math_source().values():
         _, *pieces = HEADING.split(source)
-        yield from zip(*(pieces[k::4] for k in range(4)), strict=True)
+        for name, needs, words, text in zip(*(pieces[k::4] for k in range(4)), strict=True):
+            yield name, needs, (words or "").strip().split(", "), text
 
 
 def code(text):
@@ -31,7 +33,8 @@ def code(text):
 
 
 FUNCTIONS = {name: (set(NAME.findall(needs)), code(text)) for name, needs, _, text in functions()}
-LONG = {name for name, _, kind, _ in functions() if kind == "long"}
+SAID = {name: set(words) - {""} for name, _, words, _ in functions()}
+LONG = {name for name, words in SAID.items() if "long" in words}
 
 
 def test_what_is_used_is_needed():
@@ -51,7 +54,13 @@ def test_long_functions_say_so():
     assert {name for name in elementwise if statements(name) >= 14} == LONG
 
 
+def test_functions_that_choose_among_choices_say_so():
+    chooses = {name for name, (_, text) in FUNCTIONS.items() if CHOICES.search(text.partition("static inline ")[2])}
+    assert chooses == {name for name, words in SAID.items() if "chooses" in words}
+
+
 def test_every_function_is_headed():
+    assert set().union(*SAID.values()) == {"long", "of rows", "chooses"}
     texts = "\n".join(math_source().values())
     assert set(re.findall(r"^static inline .*?\b(tt_\w+)\(", texts, re.MULTILINE)) <= FUNCTIONS.keys()
 

@@ -21,7 +21,7 @@ from tinytrace.runtime.ladder import artifact_key
 from tinytrace.runtime.probe import probe
 
 LONG = sorted(name for name in csources._functions() if csources.is_long(name))
-OF_ROWS = sorted(name for name, function in csources._functions().items() if function.kind == "of rows")
+OF_ROWS = sorted(name for name, function in csources._functions().items() if "of rows" in function.words)
 GCC = ["gcc", "-std=gnu11", "-O2", "-fopenmp-simd", "-march=native", "-ffp-contract=off", "-x", "c"]
 
 
