@@ -86,11 +86,11 @@ def test_a_loop_in_a_loop_carries_arrays_without_elements(shape):
 
 
 def test_their_text_has_every_statement():
-    assert jax.jit(softmax).lower(X).kernels.as_text() == """\
-input a:f32[40,30]
-output h:f32[40,30]
+    assert jax.jit(softmax).lower(X[:7]).kernels.as_text() == """\
+input a:f32[7,30]
+output h:f32[7,30]
 nest:
-    for i0 in 0 .. 40 independent:
+    for i0 in 0 .. 7 independent:
         row e:f32[30]
         var b_max:f32 = -inf
         var b_nan:i32 = 0

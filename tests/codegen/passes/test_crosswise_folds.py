@@ -112,6 +112,14 @@ def test_extremes_of_rows_with_special_values(length, special):
     np.testing.assert_array_equal(smallest, x.min(1))
 
 
+@pytest.mark.parametrize(("length", "is_longer"), [(50, True), (56, False), (100, True)])
+def test_longer_rows_beside_several_folds(length, is_longer):
+    """Where each of them has elements that fill no vector."""
+    x, y = drawn(100, length)
+    assert is_crosswise(text_of(PROGRAMS["rows to unit range"], x, y)) == is_longer
+    assert not is_crosswise(text_of(lambda x, y: x / jnp.abs(x).sum(1, keepdims=True), x, y))
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_rows_of_one_value(value):
     x = np.full((17, 24), value, np.float32)

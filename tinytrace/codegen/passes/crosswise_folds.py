@@ -109,10 +109,12 @@ def _are_folds(body: Sequence[Stmt], lane: Node) -> bool:
     dear = any(is_dear(node.args[0]) for row in rows for stmt in row.body for node in walk(expressions(stmt))
                if node.op == "apply" and row.axis in node.axes)
     stored = any(isinstance(stmt, Store) for row in rows for stmt in row.body)
+    several = sum(fold.op != "or" for fold, _ in folds) > 1
 
     def is_short(fold: Combine, j: Node) -> bool:
         is_sum, in_memory = fold.op == "sum", bool(_lying(fold, fold.value, lane, j))
-        if dear:
+        leaves_over = several and int(j.args[1]) % HALF > 0  # each fold takes that one by one
+        if dear or (stored and leaves_over):
             lengths = SHORT_AND_DEAR
         elif stored:
             lengths = SHORT_AND_STORED if is_sum and in_memory else SHORT
@@ -170,12 +172,10 @@ def _lying(fold: Combine, value: Node, lane: Node, j: Node) -> list[Lying]:
 
 
 def _keeps_what_it_reads(stores: Sequence[Stmt]) -> bool:
-    """Can elements be computed twice? Memory that is read, and memory that is stored, may be the same."""
+    """Can elements be computed twice?"""
     nodes = walk(root for stmt in stores for root in expressions(stmt))
-    read = {node.args[0] for node in nodes if node.op == "load"}
     stored = {stmt.place[0] for stmt in stores if isinstance(stmt, Store) and isinstance(stmt.place, tuple)}
-    on_stack = any(all(buffer.space == "row" for buffer in buffers) for buffers in (read, stored))
-    return on_stack and read.isdisjoint(stored)
+    return stored.isdisjoint(node.args[0] for node in nodes if node.op == "load")
 
 
 def _as_one(value: Node, lane: Node, j: Node, element: Node) -> Node | None:
@@ -282,10 +282,13 @@ class _Strip(RowStrip):
                 self.known[node] = load(row, there.args[1], row.dtype)
 
     def _each_row(self, j: Node, inside: Sequence[Stmt]) -> Iterator[Stmt]:
-        """Yield the loop over rows; the last vector of a row takes some elements in again, if none is overwritten."""
+        """Yield the loop over rows; the last vector of a row takes some elements in again, if none is overwritten.
+
+        Compilers compute one by one what is no half of a vector.
+        """
         length, inner = int(j.args[1]), list(inside)
         loops: list[Stmt] = [For(j, number(0), number(length), inner, True, True)]
-        if length > VECTOR and length % VECTOR and _keeps_what_it_reads(inside):
+        if length > VECTOR and length % HALF and _keeps_what_it_reads(inside):
             whole, last = axis(str(j.args[0]), length // VECTOR * VECTOR), axis(str(j.args[0]), VECTOR)
             loops = [For(part, number(0), number(part.args[1]),
                          Replacement({j: linear(begin, [(part, 1)])}).of(inner), True, True)
