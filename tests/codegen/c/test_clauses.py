@@ -55,7 +55,7 @@ def rows(function, n, dtype=np.int8):
 
 @pytest.mark.parametrize(("function", "n", "dtype"), [
     (lambda x: x.sum(1), 10, np.int8), (lambda x: x.sum(1), 31, np.int32), (lambda x: x.sum(1), 9, np.bool_),
-    (lambda x: jnp.count_nonzero(x, 1), 10, np.float32),
+    (lambda x: jnp.count_nonzero(x, 1), 17, np.float32),
 ])
 def test_short_rows_are_folded_one_by_one(function, n, dtype):
     text = rows(function, n, dtype)

@@ -9,7 +9,7 @@ import tinytrace.numpy as jnp
 from tests.codegen.test_passes import checked
 from tests.meanings import in_numpy
 
-X = np.random.default_rng(0).integers(-5, 5, (30, 48)).astype(np.float32)  # vectors leave nothing over of a row
+X = np.random.default_rng(0).integers(-5, 5, (30, 128)).astype(np.float32)  # strips leave nothing over of a long row
 X[3, 7] = X[3, 9] = X[8, 0] = np.nan
 
 
