@@ -1,6 +1,7 @@
 /* Maxima and minima over short rows of floats, four rows at a time, as row_sums.h adds them up. A CPU's instruction for
    the larger one of two numbers forgets a NaN, so a vector of sums is kept beside: it is NaN where an element of the
-   four rows is one, or where infinities of both signs meet. Then these rows are read again, element by element. */
+   four rows is one, or where infinities of both signs meet. Then these rows are read again, and those that have a NaN
+   are NaN; the others keep what they have: no row depends on what lies beside it, not in the sign of a zero. */
 
 /* tt: tt_extremes; needs: tt_sum_types */
 #if defined(__AVX__)
@@ -21,14 +22,6 @@
 #define TT_LARGER TT_LARGER_OF_FOUR
 #define TT_SMALLER TT_SMALLER_OF_FOUR
 #endif
-
-/* One row, with NaN. */
-#define TT_EXTREME_ELEMENT_BY_ELEMENT(TO, X, N, OP) { \
-    float extreme = (X)[0]; \
-    for (int64_t j = 1; j < N; j++) \
-        extreme = (X)[j] OP extreme || (X)[j] != (X)[j] ? (X)[j] : extreme; \
-    TO = extreme; \
-}
 
 #if defined(__clang__) || __GNUC__ >= 12
 /* The last vector takes some elements in twice. */
@@ -63,7 +56,8 @@
                             __builtin_shufflevector(four[0], four[1], 2, 3, 6, 7)); \
         tt_sums b = OF_FOUR(__builtin_shufflevector(four[2], four[3], 0, 1, 4, 5), \
                             __builtin_shufflevector(four[2], four[3], 2, 3, 6, 7)); \
-        tt_sums extremes = OF_FOUR(__builtin_shufflevector(a, b, 0, 2, 4, 6), __builtin_shufflevector(a, b, 1, 3, 5, 7)); \
+        tt_sums extremes = OF_FOUR(__builtin_shufflevector(a, b, 0, 2, 4, 6), \
+                                   __builtin_shufflevector(a, b, 1, 3, 5, 7)); \
         if (i + 4 <= rows) \
             *(tt_sums_any *)(to + i) = extremes; \
         else \
@@ -74,9 +68,18 @@
             total += sum[k]; \
         if (__builtin_expect(total != total, 0)) \
             for (int64_t k = i; k < i + 4 && k < rows; k++) \
-                TT_EXTREME_ELEMENT_BY_ELEMENT(to[k], x + k * x_row, n, OP) \
+                for (int64_t j = 0; j < n; j++) \
+                    if (x[k * x_row + j] != x[k * x_row + j]) to[k] = x[k * x_row + j]; \
     }
 #else
+/* One row, with NaN. */
+#define TT_EXTREME_ELEMENT_BY_ELEMENT(TO, X, N, OP) { \
+    float extreme = (X)[0]; \
+    for (int64_t j = 1; j < N; j++) \
+        extreme = (X)[j] OP extreme || (X)[j] != (X)[j] ? (X)[j] : extreme; \
+    TO = extreme; \
+}
+
 #define TT_EXTREME_ROWS(OP, OF_TWO, OF_FOUR) \
     for (int64_t i = 0; i < rows; i++) \
         TT_EXTREME_ELEMENT_BY_ELEMENT(to[i], x + i * x_row, n, OP)

@@ -143,3 +143,18 @@ def test_results_that_may_lie_where_an_operand_did(length):
 def test_dear_values_are_computed_once():
     text = text_of(lambda x, y: jax.nn.softmax(x), *drawn(96, 20))
     assert text.count("tt_exp_f32(") == 1
+
+
+@pytest.mark.parametrize("length", [9, 20, 32, 50])
+@pytest.mark.parametrize("fold", [jnp.max, jnp.min])
+def test_a_nan_changes_no_other_row(fold, length):
+    """Not even the sign of a zero, which depends on the order in which elements are compared."""
+    numbers = np.random.default_rng(length)
+    alone = np.where(numbers.random((64, length)) < 0.5, np.float32(-0.0), np.float32(0.0))
+    beside = alone.copy()
+    beside[::4, 3] = np.nan
+    run = jax.jit(lambda x: fold(x, axis=1))
+    want, got = (np.asarray(run(x)) for x in (alone, beside))
+    assert np.isnan(got[::4]).all()
+    others = np.arange(64) % 4 > 0
+    assert got[others].tobytes() == want[others].tobytes()

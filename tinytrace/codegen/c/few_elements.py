@@ -44,3 +44,4 @@ def _count(body: Iterable[Stmt], times: int, work: Counter[str]) -> None:
             case Call(procedure):
                 called = [str(part.args[0]) for call in procedure.calls for part in parts(call) if part.op == "call"]
                 work.update(dict.fromkeys(called, times * stmt.flops))
+                _count([stmt.then] if stmt.then is not None else [], times, work)
